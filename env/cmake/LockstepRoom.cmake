@@ -1,0 +1,32 @@
+# lockstep_room(NAME [TORCH] [PURE files...] [SOURCES files...] [LINKS targets...] [PURE_LINKS targets...])
+#
+# One folder of src/ = one namespace = one target. PURE files know neither torch nor MPI and form NAME_pure, which is
+# tested without a launcher. TORCH targets share one precompiled header. LINKS are the arrows of the design's table.
+function(lockstep_room name)
+  cmake_parse_arguments(ARG "TORCH" "" "PURE;SOURCES;LINKS;PURE_LINKS" ${ARGN})
+  if(ARG_PURE)
+    add_library(lockstep_${name}_pure STATIC ${ARG_PURE})
+    add_library(lockstep::${name}_pure ALIAS lockstep_${name}_pure)
+    target_include_directories(lockstep_${name}_pure PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(lockstep_${name}_pure PUBLIC ${ARG_PURE_LINKS})
+    list(APPEND ARG_LINKS lockstep::${name}_pure)
+  endif()
+  if(ARG_SOURCES)
+    add_library(lockstep_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(lockstep_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(lockstep_${name} PUBLIC ${ARG_LINKS})
+    if(ARG_TORCH)
+      lockstep_use_torch(lockstep_${name})
+    endif()
+  else()
+    add_library(lockstep_${name} INTERFACE)
+    target_link_libraries(lockstep_${name} INTERFACE ${ARG_LINKS})
+  endif()
+  add_library(lockstep::${name} ALIAS lockstep_${name})
+endfunction()
+
+# Links LibTorch and reuses the one precompiled torch header. Flags must be those of lockstep_torch_pch.
+function(lockstep_use_torch target)
+  target_link_libraries(${target} PUBLIC lockstep::torch)
+  target_precompile_headers(${target} REUSE_FROM lockstep_torch_pch)
+endfunction()
