@@ -34,6 +34,8 @@ catch2|required|build with it, version 2 or 3|catch2|catch-devel|catch2
 pip|required|python3 -m pip (fetches LibTorch)|python3-pip|python3-pip|py-pip
 shellcheck|tests|shellcheck --version|shellcheck|ShellCheck|shellcheck
 clang_format|tests|clang-format --version|clang-format|clang-tools-extra|llvm+clang
+h5dump|tests|h5dump --version|hdf5-tools|hdf5|hdf5
+fashion_mnist|tests|the four files of Fashion-MNIST|dataset-fashion-mnist|-|-
 ccache|optional|ccache --version|ccache|ccache|ccache
 tcmalloc|optional|link and run with tcmalloc|libgoogle-perftools-dev|gperftools-devel|gperftools"
 
@@ -101,6 +103,15 @@ probe_answers() {
 probe_shellcheck() { probe_answers shellcheck; }
 probe_clang_format() { probe_answers clang-format; }
 probe_ccache() { probe_answers ccache; }
+probe_h5dump() { probe_answers h5dump; }
+
+probe_fashion_mnist() {
+  local folder=/usr/share/datasets/fashion-mnist file
+  for file in {train,t10k}-{images-idx3,labels-idx1}-ubyte.gz; do
+    [[ -e $folder/$file ]] || { echo "no $folder/$file" >&2; return 1; }
+  done
+  echo "60,000 + 10,000 pictures|$folder"
+}
 
 probe_pip() {
   local version

@@ -86,7 +86,8 @@ void load(const std::string& path,
           comm::Communicator& communicator,
           const std::string& prefix = "");
 
-/// What the manifest beside a checkpoint says of the run that wrote it; empty where there is none. Local.
+/// What the manifest beside a checkpoint says of the run that wrote it; empty where there is none.
+/// Local.
 Provenance read_provenance(const std::string& path);
 
 /// Whether this HDF5 file says that it is a checkpoint. Local.

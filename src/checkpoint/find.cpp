@@ -140,11 +140,12 @@ Found find_newest(const std::string& folder, comm::Communicator& communicator) {
     found.refused.push_back(cat(data_name(step), ": ", reason));
   }
   if (found.refused.empty()) return found;
-  throw DataError(cat("no checkpoint in ",
-                      folder,
-                      " can be used:\n  ",
-                      join(found.refused, "\n  "),
-                      "\nPut a good one there, or start again in another folder."));
+  throw comm::AgreedError(ExitCode::kBadData,
+                          cat("no checkpoint in ",
+                              folder,
+                              " can be used:\n  ",
+                              join(found.refused, "\n  "),
+                              "\nPut a good one there, or start again in another folder."));
 }
 
 Verified verify(const std::string& path, comm::Communicator& communicator) {
@@ -157,7 +158,7 @@ Verified verify(const std::string& path, comm::Communicator& communicator) {
   const auto unverified = communicator.all_reduce<std::int32_t>(lone, comm::Op::kMax) != 0;
   if (unverified) return {.unverified = true};
   const auto reason = refusal(path, std::nullopt, communicator);
-  if (!reason.empty()) throw DataError(cat(path, ": ", reason));
+  if (!reason.empty()) throw comm::AgreedError(ExitCode::kBadData, cat(path, ": ", reason));
   return {};
 }
 

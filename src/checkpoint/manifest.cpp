@@ -59,7 +59,8 @@ Manifest read_fields(const nlohmann::json& json, const std::string& path) {
   out.lockstep_version = provenance.at("lockstep").get<std::string>();
   out.torch_version = provenance.at("torch").get<std::string>();
   for (const auto& index : provenance.at("bucket_order")) {
-    if (!index.is_number_integer()) throw DataError(cat(path, ": bucket_order holds no whole numbers"));
+    if (!index.is_number_integer())
+      throw DataError(cat(path, ": bucket_order holds no whole numbers"));
     out.bucket_order.push_back(index.get<std::int64_t>());
   }
   return out;

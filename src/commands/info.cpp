@@ -54,12 +54,14 @@ std::string checkpoint_text(const std::string& path, bool unverified) {
                         unverified ? ": not verified, it has no manifest beside it\n"
                                    : ": verified against its manifest\n");
   metrics::Table scalars({{"scalar"}, {"value"}});
-  for (const auto& [name, value] : checkpoint::read_scalars(path)) {
+  const auto values = checkpoint::read_scalars(path);
+  for (const auto& [name, value] : values) {
     scalars.add({"/" + name, std::visit([](const auto& v) { return cat(v); }, value)});
   }
   metrics::Table tensors({{"tensor"}, {"type"}, {"shape"}, {"bytes", Align::kRight}});
   std::int64_t bytes = 0;
   for (const auto& entry : checkpoint::list(path)) {
+    if (values.contains(entry.name)) continue;
     tensors.add({"/" + entry.name, entry.dtype, entry.shape, cat(entry.bytes)});
     bytes += entry.bytes;
   }
@@ -80,12 +82,23 @@ ExitCode info(Invocation& invocation) {
   if (!read_options(invocation, command_named("info"), table, 1, arguments)) return ExitCode::kDone;
   auto& communicator = invocation.context.communicator;
   bool is_checkpoint = false;
+  bool is_run = false;
   comm::agree_on(communicator, [&] {
     if (arguments.empty())
-      throw UsageError("info needs the path of a data set, a shard or a checkpoint");
+      throw UsageError("info needs the path of a data set, a shard, a checkpoint or a run folder");
+    is_run = std::filesystem::is_directory(arguments[0] + "/checkpoints");
     is_checkpoint =
         std::filesystem::is_regular_file(arguments[0]) && checkpoint::is_checkpoint(arguments[0]);
   });
+  if (is_run) {
+    const auto found = checkpoint::find_newest(arguments[0] + "/checkpoints", communicator);
+    comm::agree_on(communicator, [&] {
+      if (found.path.empty())
+        throw MissingInputError(cat(arguments[0], ": no checkpoint in this run folder"));
+    });
+    arguments[0] = found.path;
+    is_checkpoint = true;
+  }
   std::string text;
   if (is_checkpoint) {
     const auto verified = checkpoint::verify(arguments[0], communicator);

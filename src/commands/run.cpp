@@ -22,7 +22,7 @@ const std::vector<Command>& all_commands() {
        "pack --idx-images F --idx-labels F --out DIR",
        "makes HDF5 shards from files",
        pack},
-      {"info", "info PATH", "shows a data set, a shard or a checkpoint", info},
+      {"info", "info PATH", "shows a data set, a shard, a checkpoint or a run", info},
       {"bench", "bench startup", "measures on this machine; prints JSON lines", bench},
   };
   return commands;
@@ -107,6 +107,7 @@ namespace {
 
 // The first word is the command unless it is an option.
 ExitCode dispatch(std::vector<std::string> words, session::Context context) {
+  if (!words.empty() && words[0] == "help") words[0] = "--help";
   if (!words.empty() && words[0] == "--version") {
     if (context.communicator.rank() == 0) std::cout << commands::version_text();
     return ExitCode::kDone;

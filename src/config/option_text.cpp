@@ -9,11 +9,11 @@ namespace {
 constexpr std::size_t kHelpColumn = 36;
 constexpr std::size_t kHelpWidth = 100;
 
-// Breaks between words; lines after the first are indented to the column of the help texts.
-std::string wrapped(const std::string& text) {
+// Breaks between pieces; lines after the first are indented to the column of the help texts.
+std::string wrapped(const std::vector<std::string>& pieces) {
   std::string out;
   std::size_t line = 0;
-  for (const auto& word : split(text, ' ')) {
+  for (const auto& word : pieces) {
     if (line > 0 && line + 1 + word.size() > kHelpWidth - kHelpColumn) {
       out += cat("\n", std::string(kHelpColumn, ' '));
       line = 0;
@@ -31,9 +31,11 @@ std::string help_entry(const Option& option) {
   } else {
     left += cat("\n", std::string(kHelpColumn, ' '));
   }
+  auto pieces = split(option.help, ' ');
   const auto standard = join(option.default_text, ", ");
-  const bool silent = standard.empty() || option.value_hint.empty();
-  return cat(left, wrapped(cat(option.help, silent ? "" : cat(" (default ", standard, ")"))), "\n");
+  if (!standard.empty() && !option.value_hint.empty())
+    pieces.push_back(cat("(default ", standard, ")"));
+  return cat(left, wrapped(pieces), "\n");
 }
 
 }  // namespace

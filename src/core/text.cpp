@@ -93,7 +93,9 @@ std::vector<std::string> nearest(std::string_view wrong, std::span<const std::st
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const auto& candidate : candidates) {
     const auto distance = edit_distance(wrong, candidate);
-    const bool contained = wrong.size() >= 3 && candidate.find(wrong) != std::string::npos;
+    const bool contained =
+        (wrong.size() >= 3 && candidate.find(wrong) != std::string::npos) ||
+        (candidate.size() >= 4 && wrong.find(candidate) != std::string_view::npos);
     if (distance <= std::max<std::size_t>(1, wrong.size() / 3)) {
       found.emplace_back(distance, candidate);
     } else if (contained) {

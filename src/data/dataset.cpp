@@ -252,10 +252,10 @@ DataSet open_data_set(const std::string& path,
   const auto files = listing.at("files").get<std::vector<std::string>>();
   const auto index_text = listing.at("index").get<std::string>();
   std::optional<Index> index;
-  if (!index_text.empty()) index = parse_index(index_text, cat(path, "/", kIndexName));
 
   Json mine = Json::array();
   comm::agree_on(communicator, [&] {
+    if (!index_text.empty()) index = parse_index(index_text, cat(path, "/", kIndexName));
     for (auto i = static_cast<std::size_t>(communicator.rank()); i < files.size();
          i += static_cast<std::size_t>(communicator.ranks())) {
       mine.push_back(to_json(inspect_shard(files[i])));
@@ -270,7 +270,11 @@ DataSet open_data_set(const std::string& path,
       file += texts.size();
     }
   }
-  return merge(path, reports, index, num_classes, communicator.rank() == 0);
+  DataSet set;
+  comm::agree_on(communicator, [&] {  // all find the same faults: said once
+    set = merge(path, reports, index, num_classes, communicator.rank() == 0);
+  });
+  return set;
 }
 
 std::string shipped_data_set() {

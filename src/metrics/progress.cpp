@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "metrics/progress.hpp"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,9 +43,33 @@ std::string bar(const Snapshot& now, bool color) {
   return color ? cat("[\x1b[32m", done, "\x1b[0m", open, "] ") : cat("[", done, open, "] ");
 }
 
+// Open MPI gives its ranks a pipe for stderr and copies it to its own: whether people look is a
+// question about the launcher's stream. It is our parent, on the node where mpirun was typed.
+class LauncherStream {
+ public:
+  explicit LauncherStream(int fd) {
+    struct stat ours {};
+    const bool piped = fstat(fd, &ours) == 0 && S_ISFIFO(ours.st_mode);
+    if (!piped || std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return;
+    fd_ = open(cat("/proc/", getppid(), "/fd/", fd).c_str(),
+               O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  }
+  ~LauncherStream() {
+    if (fd_ >= 0) close(fd_);
+  }
+  LauncherStream(const LauncherStream&) = delete;
+  LauncherStream& operator=(const LauncherStream&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
 }  // namespace
 
 Terminal look_at(int fd) {
+  const LauncherStream launcher(fd);
+  if (launcher.get() >= 0) fd = launcher.get();
   Terminal found;
   found.is_terminal = isatty(fd) == 1;
   winsize size{};
@@ -126,9 +152,10 @@ void Progress::update(const Snapshot& now) {
 void Progress::show(const Snapshot& now) {
   if (config_.style == Style::kBar) {
     const auto room = static_cast<std::size_t>(std::max(10, config_.terminal.columns - 1));
-    const std::size_t bar_width = now.total_steps > 0 && room > kBarCells + 3 ? kBarCells + 3 : 0;
-    out_ << '\r' << (bar_width > 0 ? bar(now, config_.terminal.color) : "")
-         << describe(now).substr(0, room - bar_width) << "\x1b[K" << std::flush;
+    const auto text = describe(now);
+    const bool both = text.size() + kBarCells + 3 <= room;  // the figures come first
+    out_ << '\r' << (both ? bar(now, config_.terminal.color) : "") << text.substr(0, room)
+         << "\x1b[K" << std::flush;
     bar_on_screen_ = true;
   } else {
     out_ << describe(now) << std::endl;

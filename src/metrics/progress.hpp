@@ -25,7 +25,7 @@ struct Snapshot {
   double data_wait_share = 0;  ///< 0 to 1
 };
 
-/// What an output stream leads to.
+/// What an output stream leads to. Behind Open MPI's pipe: what the launcher's stream leads to.
 struct Terminal {
   bool is_terminal = false;
   int columns = 80;

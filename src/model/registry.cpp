@@ -42,7 +42,8 @@ std::shared_ptr<Network> Registry::make(const std::string& name,
                           name,
                           "' is not known",
                           near.empty() ? "" : cat("; did you mean ", join(near, ", "), "?"),
-                          " Known models: ",
+                          near.empty() ? ". " : " ",
+                          "Known models: ",
                           join(known, ", ")));
   }
   torch::manual_seed(seed);

@@ -28,6 +28,10 @@ void describe(config::OptionTable& table, Options& options) {
                options.unused,
                {"error", "zero"},
                "a parameter without a gradient: an error that names it, or zeros");
+  table.choice("batch-norm",
+               options.batch_norm,
+               {"local", "sync"},
+               "BatchNorm over a rank's own samples, or exactly over those of all ranks");
   table.group("debugging");
   table.integer(
       "check-replicas",
@@ -56,6 +60,11 @@ void check_exact(const Options& options, std::int64_t ranks, std::int64_t accumu
                          "; start 1, 2, 4, .. ",
                          slots,
                          " ranks"));
+  }
+  if (options.batch_norm == "sync") {
+    throw UsageError(
+        "--reduce exact and --batch-norm sync exclude each other: exact mode has statistics per "
+        "slot");
   }
   if (accumulate != 1) {
     throw UsageError(cat("--reduce exact and --accumulate ",

@@ -15,6 +15,7 @@ struct Options {
   std::int64_t slots = 8;            ///< virtual ranks of exact mode
   std::int64_t check_replicas = 0;   ///< steps between comparisons of the replicas; 0: off
   std::int64_t check_gradients = 0;  ///< steps between reports of gradient norms; 0: off
+  std::string batch_norm = "local";  ///< sync: over the samples of all ranks
   std::string unused = "error";  ///< a parameter that got no gradient on a rank: error, or zeros
 };
 

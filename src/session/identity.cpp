@@ -48,6 +48,7 @@ std::vector<T> get_all(const std::map<std::string, checkpoint::Scalar>& scalars,
 
 std::map<std::string, checkpoint::Scalar> identity_of(const config::OptionTable& table,
                                                       const data::DataSet& set,
+                                                      const std::string& model,
                                                       std::int64_t batch_size) {
   std::map<std::string, checkpoint::Scalar> out;
   const auto put = [&](std::string_view name, std::string value) {
@@ -60,6 +61,7 @@ std::map<std::string, checkpoint::Scalar> identity_of(const config::OptionTable&
   const auto* schedule = table.find("lr-schedule");
   if (schedule != nullptr && (schedule->get()[0] == "cosine" || schedule->get()[0] == "linear"))
     put_option("epochs");
+  put("model", model);
   put("batch-size", std::to_string(batch_size));
   put_all(out, "meta/sample_shape/", set.sample_shape);
   put_all(out, "meta/channel_mean/", set.channel_mean);

@@ -13,10 +13,11 @@
 
 namespace lockstep::session {
 
-/// The values as scalars "meta/options/NAME"; `batch_size` is the resolved one. The number of
-/// epochs belongs to it only where the learning rate depends on it.
+/// The values as scalars "meta/options/NAME"; `model` and `batch_size` are the resolved ones. The
+/// number of epochs belongs to it only where the learning rate depends on it.
 std::map<std::string, checkpoint::Scalar> identity_of(const config::OptionTable& table,
                                                       const data::DataSet& set,
+                                                      const std::string& model,
                                                       std::int64_t batch_size);
 
 /// What it takes to make a checkpoint's model again.

@@ -24,6 +24,8 @@ bool core_is_free(const launch::RankInfo& self, int threads) {
   return self.allowed_cores > self.sharing_ranks * threads;
 }
 
+bool names_a_file(const std::string& resume) { return resume != "auto" && resume != "never"; }
+
 std::string reduction_text(const launch::Runtime& runtime,
                            const parallel::Reducer& reducer,
                            bool threaded,
@@ -86,11 +88,12 @@ TrainSession::TrainSession(RunConfig config, const config::OptionTable& table, C
     : config_(std::move(config)), table_(table), context_(context) {
   // Sums depend on the number of threads: exact mode takes one unless told otherwise.
   const bool exact = config_.parallel.reduce == "exact";
-  threads_ = set_threads(exact && config_.train.threads == 0 ? 1 : config_.train.threads, context_.runtime.self());
+  threads_ = set_threads(exact && config_.train.threads == 0 ? 1 : config_.train.threads,
+                         context_.runtime.self());
   resolve_batch(table);
   open_data();
   build_model();
-  identity_ = identity_of(table_, train_set_, batch_.batch_size);
+  identity_ = identity_of(table_, train_set_, config_.model.model, batch_.batch_size);
   if (!config_.train.dry_run) {
     open_folder();
     resume(identity_);
@@ -206,6 +209,7 @@ void TrainSession::build_model() {
       parallel::EngineConfig{.options = config_.parallel,
                              .nominal_weight = static_cast<double>(batch_.batch_size),
                              .accumulate = batch_.accumulate,
+                             .seed = static_cast<std::uint64_t>(config_.data.seed),
                              .clip_norm = config_.optim.clip_norm,
                              .communication_thread = threaded},
       context_.communicator,
@@ -213,6 +217,9 @@ void TrainSession::build_model() {
 }
 
 void TrainSession::open_folder() {
+  if (names_a_file(config_.checkpoint.resume)) {  // before a folder is made for nothing
+    comm::agree_on(context_.communicator, [&] { io::open_to_read(config_.checkpoint.resume); });
+  }
   folder_.emplace(config_.run_dir,
                   config_.model.model,
                   config_.checkpoint.resume == "never",
@@ -223,7 +230,7 @@ void TrainSession::open_folder() {
 void TrainSession::resume(const std::map<std::string, checkpoint::Scalar>& identity) {
   auto& communicator = context_.communicator;
   std::string path;
-  if (config_.checkpoint.resume != "auto" && config_.checkpoint.resume != "never") {
+  if (names_a_file(config_.checkpoint.resume)) {
     path = config_.checkpoint.resume;
     if (checkpoint::verify(path, communicator).unverified && communicator.rank() == 0) {
       log::warn(cat(path, " has no manifest beside it: its bytes are not verified"));
@@ -234,6 +241,9 @@ void TrainSession::resume(const std::map<std::string, checkpoint::Scalar>& ident
       if (communicator.rank() == 0) log::warn(cat("checkpoint refused: ", reason));
     }
     path = found.path;
+    if (path.empty() && communicator.rank() == 0) {
+      log::warn(cat("the run in ", folder_->path(), " left no checkpoint: it starts at step 0"));
+    }
   }
   if (path.empty()) return;
   checkpoint::State state{engine_->state(), {}};

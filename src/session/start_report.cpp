@@ -30,7 +30,7 @@ std::string data_text(const data::DataSet& set) {
 std::string grouped(std::int64_t value) {
   auto text = std::to_string(value);
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
+    text.insert(static_cast<std::size_t>(at), 1, ',');
   return text;
 }
 

@@ -27,7 +27,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int kBlocks = 16;            // Philox blocks side by side
+constexpr int kBlocks = 32;            // Philox blocks side by side; 16 are not vectorised
 constexpr int kGroup = 4 * kBlocks;    // elements that they serve
 constexpr std::int64_t kGrain = 1024;  // groups that are worth a thread
 
@@ -46,8 +46,8 @@ MaskKey next_key(OpContext& context) {
   return {of_slot[0], of_slot[1], of_slot[2], context.dropout_calls++};
 }
 
-// Groups [begin, end): element 64 g + 16 w + b is word w of philox({16 g + b, call, salt}, key),
-// kept where below the threshold. The rounds are those of core/random.cpp, 16 blocks at a time.
+// Groups [begin, end): element 128 g + 32 w + b is word w of philox({32 g + b, call, salt}, key),
+// kept where below the threshold. The rounds are those of core/random.cpp, kBlocks at a time.
 LOCKSTEP_PER_CPU void draw(MaskKey key,
                            std::uint32_t threshold,
                            std::int64_t begin,

@@ -227,8 +227,10 @@ bool Trainer::save_now(Saver::Failure on_failure) {
   if (parts_.saver.saved_step() == state_.step) return true;
   parts_.recorder.enter(Phase::kSave);
   const Stopwatch watch;
-  const bool saved = parts_.saver.save(
-      state_.step, checkpoint_state(), parts_.engine.reducer().plan().order, on_failure);
+  const bool saved = parts_.saver.save(state_.step,
+                                       checkpoint_state(),
+                                       parts_.engine.reducer().plan().order,
+                                       on_failure);
   if (!saved) return false;
   const auto& done = parts_.saver.last();
   record("checkpoint",

@@ -41,7 +41,7 @@ class Ranks(trainer.Case):
             self.assertEqual(self.rows(run, "end")[0]["samples"], sum(map(len, alone.values())))
             self.assertEqual(self.rows(run, "epoch"), self.rows("np1", "epoch"), "the digests of the ids")
             self.assertEqual(self.rows(run, "eval")[0]["samples"], 297)
-        self.assertLess(self.losses("np1")[-1], 0.9 * self.losses("np1")[0], "it learns")
+        self.assertLess(sum(self.losses("np1")[-10:]), sum(self.losses("np1")[:10]), "it learns")
 
     def test_gradients_of_the_first_step(self):
         """exp_avg after one step of AdamW is the gradient times 1 - beta1."""
@@ -70,8 +70,8 @@ class Ranks(trainer.Case):
         self.pack("toy", 8)
         for name, np, per_device, accumulate in (("one", 1, 8, 1), ("two", 2, 4, 1), ("four", 4, 2, 1), ("micro", 1, 2, 4),
                                                  ("both", 2, 2, 2)):
-            result = self.run_trainer(np, "--data", "toy", *SGD, "--lr", 0.1, "--batch-per-device", per_device, "--accumulate",
-                                      accumulate, "--shuffle", "none", "--max-steps", 3, "--run-dir", name)
+            result = self.run_trainer(np, "--data", "toy", *SGD, "--batch-per-device", per_device, "--accumulate", accumulate,
+                                      "--shuffle", "none", "--max-steps", 3, "--run-dir", name)
             self.assertIn("8 samples a step", result.err)
             if name != "one":
                 self.assert_close(self.losses(name), self.losses("one"), 1e-6, name)

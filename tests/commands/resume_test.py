@@ -47,10 +47,8 @@ class Resume(trainer.Case):
         epochs = [ids[s] + ids[s + 1] + ids[s + 2] for s in (1, 4, 7, 10)]
         self.assertEqual([sorted(e) for e in epochs], [list(range(1500))] * 4)
         self.assertEqual(len({tuple(e) for e in epochs}), 4, "four orders")
-        # Without the optimiser's state the next steps would differ: momentum is what makes them equal.
-        self.run_trainer(2, *options, "other", "--max-steps", 7, "--momentum", 0)
-        self.run_trainer(2, *options, "other", "--momentum", 0)
-        self.assertNotEqual(self.losses("other")[-1], self.losses("whole")[-1])
+        self.assertEqual({n.split('/')[-1] for n in trainer.dataset_names(self.checkpoint('parts', 12)) if n.startswith('/optim')},
+                         {"momentum_buffer"})
 
     def test_another_number_of_ranks_goes_on_with_the_samples_left(self):
         """S09: saved by 4 ranks in the middle of an epoch, continued by 2 and by 1."""

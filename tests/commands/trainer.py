@@ -105,6 +105,13 @@ class Job:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
+    def abandon(self):
+        """For a test that failed before finish(); else nothing is left to do."""
+        self.kill()
+        self.process.wait()
+        self.out.close()
+        self.err.close()
+
     def finish(self):
         """Waits for the end; fails where that is late, or where a process stays behind."""
         late = False
@@ -128,8 +135,9 @@ class Job:
 
     @staticmethod
     def _text(file):
-        file.seek(0)
-        return file.read().decode(errors="replace")
+        with file:
+            file.seek(0)
+            return file.read().decode(errors="replace")
 
 
 class Case(unittest.TestCase):
@@ -149,8 +157,7 @@ class Case(unittest.TestCase):
 
     def start_command(self, command, env=None, limit=LIMIT_S, cwd=None):
         job = Job(command, cwd or self.folder, env, limit)
-        self.addCleanup(job.process.wait)
-        self.addCleanup(job.kill)
+        self.addCleanup(job.abandon)
         return job
 
     def run_trainer(self, np, *words, code=0, **how):
@@ -166,7 +173,7 @@ class Case(unittest.TestCase):
         self.assertEqual(result.code, code, result)
         for text in texts:
             self.assertIn(text, result.err, result)
-        self.assertEqual(len(re.findall(r"^E \d\d:\d\d:\d\d ", result.err, re.M)), 1, f"one message wanted\n{result}")
+        self.assertEqual(len(re.findall(r"^\d\d:\d\d:\d\d error: ", result.err, re.M)), 1, f"one message wanted\n{result}")
         for crash in ("HDF5-DIAG", "terminate called", "Segmentation", "Signal:"):
             self.assertNotIn(crash, result.err, result)
         return result
@@ -221,14 +228,17 @@ class Case(unittest.TestCase):
 
     # Small data sets.
 
-    def pack(self, name, samples, shards=1, side=8, labels=None):
-        """A data set of constant pictures: picture i is grey i % 256, of class i % 10."""
-        pictures = b"".join(bytes([i % 256]) * (side * side) for i in range(samples))
+    def pack(self, name, samples, shards=1, side=8, labels=None, classes=0, alike=False):
+        """A data set of pictures: number i is grey i % 256 all over (alike: all are half black, half white), of class i % 10."""
+        size = side * side
+        half = bytes(size // 2) + b"\xff" * (size // 2)
+        pictures = half * samples if alike else b"".join(bytes([i % 256]) * size for i in range(samples))
         labels = bytes(i % 10 for i in range(samples)) if labels is None else bytes(labels)
         self.path(f"{name}.images").write_bytes(struct.pack(">BBBBIII", 0, 0, 8, 3, samples, side, side) + pictures)
         self.path(f"{name}.labels").write_bytes(struct.pack(">BBBBI", 0, 0, 8, 1, samples) + labels)
         self.run_trainer(0, "pack", "--idx-images", f"{name}.images", "--idx-labels", f"{name}.labels",
-                         "--out", name, "--shards", shards, "--name", "toy")
+                         "--out", name, "--shards", shards, "--name", "toy",
+                         *(f"--class-name=c{i}" for i in range(classes)))
         return self.path(name)
 
 

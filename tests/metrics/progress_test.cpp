@@ -110,6 +110,12 @@ TEST_CASE("a bar fits the terminal, whatever its width", "[metrics]") {
   }
 }
 
+TEST_CASE("where both do not fit, the figures are shown and the bar is not", "[metrics]") {
+  Stage stage(Style::kBar, 0, 60);
+  stage.step(1, 0);
+  CHECK(stage.shows("\rstep 1/100 (1.0%) | epoch 0 | loss 1 | lr 0.01\x1b"));
+}
+
 TEST_CASE("a line said in between does not run into the bar", "[metrics]") {
   Stage stage(Style::kBar);
   stage.step(1, 1);

@@ -15,7 +15,8 @@ namespace {
 struct OneRank {
   std::vector<std::unique_ptr<comm::Communicator>> group = comm::make_local_group(1);
 
-  std::unique_ptr<Reducer> reducer(const std::vector<NamedTensor>& parameters, std::int64_t cap = 1 << 20) {
+  std::unique_ptr<Reducer> reducer(const std::vector<NamedTensor>& parameters,
+                                   std::int64_t cap = 1 << 20) {
     std::vector<ParameterSize> sizes;
     for (const auto& p : parameters) sizes.push_back({p.name, p.tensor.numel()});
     return std::make_unique<Reducer>(parameters,
@@ -71,7 +72,8 @@ TEST_CASE("Channels-last weights have gradients of their own strides", "[paralle
   CHECK(torch::allclose(plain.grad(), parameters[0].tensor.grad()));
 }
 
-TEST_CASE("A gradient that somebody cleared or made with a graph is copied back into its view", "[parallel]") {
+TEST_CASE("A gradient that somebody cleared or made with a graph is copied back into its view",
+          "[parallel]") {
   OneRank one;
   const std::vector<NamedTensor> parameters = {parameter("w", {6})};
   const auto reducer = one.reducer(parameters);
@@ -101,7 +103,8 @@ TEST_CASE("Two forwards and one backward, and a weight used twice, fire once", "
   CHECK(reducer->missing().empty());
 }
 
-TEST_CASE("Micro-steps under the guard add up to the gradient of the whole", "[parallel][D01][D07]") {
+TEST_CASE("Micro-steps under the guard add up to the gradient of the whole",
+          "[parallel][D01][D07]") {
   OneRank one;
   const std::vector<NamedTensor> parameters = {parameter("w", {4})};
   const auto reducer = one.reducer(parameters);
@@ -122,7 +125,8 @@ TEST_CASE("A second backward without the guard is refused by the parameter's nam
   const auto reducer = one.reducer(parameters);
   reducer->begin_step();
   parameters[0].tensor.sum().backward();
-  CHECK(test::lacks(test::message_of([&] { parameters[0].tensor.sum().backward(); }), {"fc.weight", "twice", "NoSync"}) == "");
+  CHECK(test::lacks(test::message_of([&] { parameters[0].tensor.sum().backward(); }),
+                    {"fc.weight", "twice", "NoSync"}) == "");
 }
 
 TEST_CASE("A parameter that took no part is reported as missing", "[parallel][D09]") {
@@ -138,12 +142,17 @@ TEST_CASE("A parameter that took no part is reported as missing", "[parallel][D0
 
 TEST_CASE("What cannot be reduced is refused by name", "[parallel][D15]") {
   OneRank one;
-  CHECK(test::lacks(test::message_of([&] { one.reducer({{"half", torch::zeros({2}, torch::kFloat16).set_requires_grad(true)}}); }),
-                    {"half", "fp16", "fp32"}) == "");
-  CHECK(test::lacks(test::message_of([&] {
-                      one.reducer({{"view", torch::zeros({4, 4}).slice(1, 0, 2).detach().set_requires_grad(true)}});
-                    }),
-                    {"view", "[4, 2]"}) == "");
+  CHECK(test::lacks(
+            test::message_of([&] {
+              one.reducer({{"half", torch::zeros({2}, torch::kFloat16).set_requires_grad(true)}});
+            }),
+            {"half", "fp16", "fp32"}) == "");
+  CHECK(test::lacks(
+            test::message_of([&] {
+              one.reducer(
+                  {{"view", torch::zeros({4, 4}).slice(1, 0, 2).detach().set_requires_grad(true)}});
+            }),
+            {"view", "[4, 2]"}) == "");
   const std::vector<NamedTensor> parameters = {parameter("w", {2})};
   const auto first = one.reducer(parameters);
   CHECK(test::lacks(test::message_of([&] { one.reducer(parameters); }), {"w", "hook"}) == "");
@@ -160,7 +169,9 @@ TEST_CASE("A reducer leaves no hooks and views behind", "[parallel]") {
 
 TEST_CASE("A new plan follows the order in which gradients came", "[parallel]") {
   OneRank one;
-  const std::vector<NamedTensor> parameters = {parameter("a", {2}), parameter("b", {2}), parameter("c", {2})};
+  const std::vector<NamedTensor> parameters = {parameter("a", {2}),
+                                               parameter("b", {2}),
+                                               parameter("c", {2})};
   const auto reducer = one.reducer(parameters, 16);
   reducer->begin_step();
   const auto& a = parameters[0].tensor;

@@ -93,6 +93,20 @@ TEST_CASE("Nobody has a sample: nothing happens", "[tensor][mpi]") {
   }
 }
 
+TEST_CASE("A bias may come without a weight", "[tensor][mpi]") {
+  const auto joined = normal({7, 5, 4, 4}, 20);
+  auto expected = make_layer(5, {.type = torch::kFloat64});
+  auto found = make_layer(5, {.type = torch::kFloat64});
+  const auto bias_gradient = [](Layer& layer, const Tensor& rows) {
+    torch::batch_norm(rows, {}, layer.bias, {}, {}, true, 0.1, 1e-5, false).pow(3).sum().backward();
+    return layer.bias.grad();
+  };
+  const auto wanted = bias_gradient(expected, joined);
+  OpContext context{.batch_norm_ranks = &world()};
+  const OpContextScope scope(context);
+  CHECK(distance(summed(bias_gradient(found, my_rows(joined))), wanted) < 1e-12);
+}
+
 TEST_CASE("Second derivatives are refused, not wrong", "[tensor][mpi]") {
   if (world().ranks() == 1) return;
   OpContext context{.batch_norm_ranks = &world()};

@@ -27,13 +27,13 @@ bool kept(const OpContext& key, std::uint32_t call, std::int64_t i, double p) {
               static_cast<std::uint32_t>(key.slot),
               static_cast<std::uint32_t>(Purpose::kDropout)},
              {static_cast<std::uint32_t>(key.seed), static_cast<std::uint32_t>(key.seed >> 32)});
-  const auto block = static_cast<std::uint64_t>(i / 64 * 16 + i % 16);
+  const auto block = static_cast<std::uint64_t>(i / 128 * 32 + i % 32);
   const auto words = philox({static_cast<std::uint32_t>(block),
                              static_cast<std::uint32_t>(block >> 32),
                              call,
                              of_slot[2]},
                             {of_slot[0], of_slot[1]});
-  return words[static_cast<std::size_t>(i / 16 % 4)] < std::round((1 - p) * 0x1p32);
+  return words[static_cast<std::size_t>(i / 32 % 4)] < std::round((1 - p) * 0x1p32);
 }
 
 }  // namespace

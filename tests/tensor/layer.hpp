@@ -34,7 +34,10 @@ inline Layer make_layer(std::int64_t channels, LayerOptions options) {
   return out;
 }
 
-inline void run(Layer& layer, const Tensor& rows, const Tensor& slope, LayerOptions options) {
+inline void run(Layer& layer,
+                const torch::Tensor& rows,
+                const torch::Tensor& slope,
+                LayerOptions options) {
   auto input = rows.to(options.type);
   if (options.channels_last) input = input.contiguous(torch::MemoryFormat::ChannelsLast);
   input = input.detach().clone().requires_grad_();

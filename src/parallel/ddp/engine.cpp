@@ -45,6 +45,8 @@ DdpEngine::DdpEngine(model::Network& network,
   });
   update_ = std::make_unique<Replicated>(parameters, hyper);
   buffers_.emplace(network_);
+  if (sync_batch_norm()) batch_norm_ranks_ = communicator_.duplicate();
+  install_op_overrides();
 }
 
 StepResult DdpEngine::step(const StepInput& input, const optim::Hyper& hyper) {
@@ -53,7 +55,7 @@ StepResult DdpEngine::step(const StepInput& input, const optim::Hyper& hyper) {
   since_step_.restart();
   const auto due = [&](std::int64_t every) { return every > 0 && steps_ % every == 0; };
   reducer_->begin_step(due(config_.options.check_gradients));
-  const auto losses = exact() ? run_exact(input) : run_fast(input.part);
+  const auto losses = exact() ? run_exact(input) : run_fast(input);
 
   StepResult result;
   const auto skip = exchange_reports(losses, reducer_->missing(), input.part.size() > 0, result);
@@ -78,7 +80,8 @@ StepResult DdpEngine::step(const StepInput& input, const optim::Hyper& hyper) {
   return result;
 }
 
-// The first step shows in which order backward makes gradients; from the second one on buckets fill in rank 0's order.
+// The first step shows in which order backward makes gradients; from the second one on buckets fill
+// in rank 0's order.
 void DdpEngine::settle_plan() {
   if (plan_settled_) return;
   plan_settled_ = true;
@@ -97,7 +100,20 @@ void DdpEngine::adopt_bucket_order(const std::vector<std::int64_t>& order) {
   plan_settled_ = true;
 }
 
-void DdpEngine::run_micro_batch(const Batch& micro, double& loss_sum, double& weight) {
+OpContext DdpEngine::op_context(std::int64_t slot) const {
+  OpContext context;
+  context.seed = config_.seed;
+  context.step = static_cast<std::uint64_t>(recorder_.step());
+  context.slot = static_cast<std::int32_t>(slot);
+  context.batch_norm_ranks = batch_norm_ranks_.get();
+  return context;
+}
+
+void DdpEngine::run_micro_batch(const Batch& micro,
+                                OpContext& context,
+                                double& loss_sum,
+                                double& weight) {
+  const OpContextScope scope(context);
   recorder_.enter(Phase::kForward);
   const auto loss = task_.loss(network_.forward(micro.inputs), micro);
   recorder_.enter(Phase::kBackward);
@@ -106,14 +122,19 @@ void DdpEngine::run_micro_batch(const Batch& micro, double& loss_sum, double& we
   weight += loss.weight;
 }
 
-DdpEngine::SlotLosses DdpEngine::run_fast(const Batch& part) {
+DdpEngine::SlotLosses DdpEngine::run_fast(const StepInput& input) {
   SlotLosses losses(2, 0);
-  const auto micro_steps = std::min(config_.accumulate, part.size());
+  const auto& part = input.part;
+  auto context = op_context(input.first_slot);
+  // Empty micro-batches are left out, but for SyncBN, in which every rank takes part every time.
+  const auto micro_steps =
+      sync_batch_norm() ? config_.accumulate : std::min(config_.accumulate, part.size());
   for (std::int64_t k = 0; k < micro_steps; ++k) {
     std::optional<Reducer::NoSync> no_sync;
     if (k + 1 < micro_steps) no_sync.emplace(*reducer_);
     const auto range = part_of(part.size(), micro_steps, k);
     run_micro_batch(micro_steps == 1 ? part : part.slice(range.begin, range.end),
+                    context,
                     losses[0],
                     losses[1]);
   }
@@ -121,9 +142,11 @@ DdpEngine::SlotLosses DdpEngine::run_fast(const Batch& part) {
   recorder_.enter(Phase::kReduce);
   reducer_->finish();
   if (communicator_.ranks() > 1 && !buffers_->empty()) {
-    auto row = buffers_->flat(part.size() > 0);
-    communicator_.all_reduce(std::span(row), comm::Op::kSum);
-    buffers_->set_mean(row);
+    if (!sync_batch_norm()) {  // there they are equal already
+      auto row = buffers_->flat(part.size() > 0);
+      communicator_.all_reduce(std::span(row), comm::Op::kSum);
+      buffers_->set_mean(row);
+    }
     buffers_->agree_counters(communicator_);
   }
   return losses;
@@ -136,14 +159,17 @@ DdpEngine::SlotLosses DdpEngine::run_exact(const StepInput& input) {
   SlotTree gradients, statistics;
   const auto start = buffers_->snapshot();
   auto counted = start;
-  std::int64_t begin = 0;
+  std::int64_t begin = 0, slot = input.first_slot;
   const Reducer::NoSync no_sync(*reducer_);
   for (const auto size : input.slot_sizes) {
     double loss_sum = 0, weight = 0;
     reducer_->zero_gradients();
     buffers_->restore(start);
-    if (size > 0) run_micro_batch(input.part.slice(begin, begin + size), loss_sum, weight);
-    if (size > 0) counted = buffers_->snapshot();
+    auto context = op_context(slot++);
+    if (size > 0) {
+      run_micro_batch(input.part.slice(begin, begin + size), context, loss_sum, weight);
+      counted = buffers_->snapshot();
+    }
     begin += size;
     losses.insert(losses.end(), {loss_sum, weight});
     gradients.push(reducer_->flat());

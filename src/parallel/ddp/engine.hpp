@@ -17,6 +17,7 @@
 #include "parallel/ddp/replicas.hpp"
 #include "parallel/options.hpp"
 #include "parallel/update/replicated.hpp"
+#include "tensor/op_context.hpp"
 
 namespace lockstep::parallel {
 
@@ -42,6 +43,7 @@ struct EngineConfig {
   double nominal_weight =
       1;  ///< B: backward runs on loss sum / B, the update multiplies by B / true weight
   std::int64_t accumulate = 1;  ///< micro-steps of a step
+  std::uint64_t seed = 1;       ///< of dropout masks
   double clip_norm = 0;         ///< 0: off
   bool communication_thread = false;
 };
@@ -66,7 +68,8 @@ class DdpEngine {
   /// Parameters, buffers and optimizer state by name, as checkpoints keep them. The live tensors.
   std::vector<NamedTensor> state() const;
   const Reducer& reducer() const { return *reducer_; }
-  /// Takes the bucket order of the run that is resumed; one of another model is left aside. Equal on all ranks.
+  /// Takes the bucket order of the run that is resumed; one of another model is left aside. Equal
+  /// on all ranks.
   void adopt_bucket_order(const std::vector<std::int64_t>& order);
   /// A communication thread carries the reductions.
   bool threaded() const { return config_.communication_thread && communicator_.ranks() > 1; }
@@ -79,8 +82,10 @@ class DdpEngine {
 
   bool exact() const { return config_.options.reduce == "exact"; }
   void settle_plan();
-  void run_micro_batch(const Batch& micro, double& loss_sum, double& weight);
-  SlotLosses run_fast(const Batch& part);
+  void run_micro_batch(const Batch& micro, OpContext& context, double& loss_sum, double& weight);
+  OpContext op_context(std::int64_t slot) const;
+  bool sync_batch_norm() const { return config_.options.batch_norm == "sync"; }
+  SlotLosses run_fast(const StepInput& input);
   SlotLosses run_exact(const StepInput& input);
   std::vector<char> exchange_reports(const SlotLosses& losses,
                                      const std::vector<int>& missing,
@@ -97,7 +102,8 @@ class DdpEngine {
   std::unique_ptr<Reducer> reducer_;
   std::unique_ptr<Replicated> update_;
   std::optional<Buffers> buffers_;
-  std::int64_t steps_ = 0;  // by this engine
+  std::unique_ptr<comm::Communicator> batch_norm_ranks_;  // SyncBN has its own message space
+  std::int64_t steps_ = 0;                                // by this engine
   bool plan_settled_ = false;
   Stopwatch since_step_;
   double ready_ms_ = 0;
