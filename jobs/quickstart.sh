@@ -91,7 +91,9 @@ default_option --data "$data/train"
 default_option --eval-data "$data/test"
 default_option --model cnn
 default_option --optimizer adamw
-default_option --lr 0.001
+default_option --lr 0.002
+default_option --lr-schedule cosine
+default_option --warmup-steps 100
 default_option --batch-size 128
 default_option --epochs 3
 # shellcheck disable=SC2207 # flags are words

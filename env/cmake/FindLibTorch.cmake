@@ -2,9 +2,9 @@
 # nvcc even to link for the CPU. Looks at LOCKSTEP_TORCH (option or environment), then CMAKE_PREFIX_PATH, then the
 # place where env/setup.sh puts its copy.
 set(_torch_version_pinned 2.15.0)
-if(DEFINED ENV{LOCKSTEP_CACHE})
+if(NOT "$ENV{LOCKSTEP_CACHE}" STREQUAL "")
   set(_torch_cache $ENV{LOCKSTEP_CACHE})
-elseif(DEFINED ENV{XDG_CACHE_HOME})
+elseif(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
   set(_torch_cache $ENV{XDG_CACHE_HOME}/lockstep)
 else()
   set(_torch_cache $ENV{HOME}/.cache/lockstep)
@@ -13,13 +13,21 @@ endif()
 if(NOT LOCKSTEP_TORCH AND DEFINED ENV{LOCKSTEP_TORCH})
   set(LOCKSTEP_TORCH $ENV{LOCKSTEP_TORCH})
 endif()
-if(LOCKSTEP_TORCH)
-  set(_torch_only NO_DEFAULT_PATH)  # the user said where: nothing else will do
+# Where the place was named anew, what an earlier run found does not count.
+if(NOT "${LOCKSTEP_TORCH}" STREQUAL "${LIBTORCH_FOUND_BY}")
+  unset(LIBTORCH_INCLUDE_DIR CACHE)
+  unset(LIBTORCH_CPU_LIBRARY CACHE)
+  unset(LIBTORCH_C10_LIBRARY CACHE)
+  set(LIBTORCH_FOUND_BY "${LOCKSTEP_TORCH}" CACHE INTERNAL "LOCKSTEP_TORCH of the search whose result is cached")
 endif()
-find_path(LIBTORCH_INCLUDE_DIR torch/csrc/api/include/torch/version.h
-  HINTS ${LOCKSTEP_TORCH}
-  PATHS ${_torch_cache}/libtorch-${_torch_version_pinned}-cpu/torch ${_torch_cache}/libtorch-${_torch_version_pinned}-cuda/torch
-  PATH_SUFFIXES include ${_torch_only})
+set(_torch_file torch/csrc/api/include/torch/version.h)
+if(LOCKSTEP_TORCH)  # the user said where: nothing else will do
+  find_path(LIBTORCH_INCLUDE_DIR ${_torch_file} PATHS ${LOCKSTEP_TORCH} PATH_SUFFIXES include NO_DEFAULT_PATH)
+else()
+  find_path(LIBTORCH_INCLUDE_DIR ${_torch_file}
+    PATHS ${_torch_cache}/libtorch-${_torch_version_pinned}-cpu/torch ${_torch_cache}/libtorch-${_torch_version_pinned}-cuda/torch
+    PATH_SUFFIXES include)
+endif()
 if(LIBTORCH_INCLUDE_DIR)
   get_filename_component(LIBTORCH_ROOT ${LIBTORCH_INCLUDE_DIR} DIRECTORY)
   find_library(LIBTORCH_CPU_LIBRARY torch_cpu HINTS ${LIBTORCH_ROOT}/lib NO_DEFAULT_PATH)

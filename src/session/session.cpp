@@ -117,6 +117,7 @@ TrainSession::TrainSession(RunConfig config, const config::OptionTable& table, C
        .folder = folder_ ? folder_->path() : "none (dry run)",
        .resume = resume_text_});
   if (config_.train.dry_run) {
+    data::Loader(train_set_, *sampler_, {.share = share(), .windows = 1}).next();
     nothing_to_do_ =
         "dry run: data, model and options fit together; nothing was trained or written";
   } else if (state_.step >= last) {
@@ -364,7 +365,7 @@ std::string TrainSession::end_report(const train::Outcome& outcome) const {
               metrics::duration_text(seconds),
               " | run folder ",
               folder_->path());
-  if (outcome.code != ExitCode::kDone)
+  if (outcome.code == ExitCode::kStopped)
     text += cat("\nresume with: the same command and --run-dir ", folder_->path());
   if (outcome.evaluation) {
     const auto& counts = outcome.evaluation->counts;

@@ -71,7 +71,7 @@ class Data(trainer.Case):
 
     def test_a_last_save_that_fails_is_an_error(self):
         """L01, L02: no room for the checkpoint: 74, with path and reason."""
-        limited = ["bash", "-c", 'ulimit -f 100 && exec "$@"', "bash", trainer.TRAINER]
+        limited = ["bash", "-c", 'trap "" XFSZ && ulimit -f 100 && exec "$@"', "bash", trainer.TRAINER]
         result = self.start_command([*trainer.MPIEXEC, 2, *limited, "--max-steps", 2, "--run-dir", "run"]).finish()
         self.judge_refusal(74, ["no space for a checkpoint in run/checkpoints", "needed"], result)
         self.assertEqual(self.saved_steps("run"), [])

@@ -40,7 +40,7 @@ class Eval(trainer.Case):
             info = self.run_trainer(2, "info", file)
             self.assertIn("verified against its manifest", info.out)
             self.assertRegex(info.out, r"/counters/step +48\b")
-            self.assertRegex(info.out, r"/model/conv1\.weight +float32 +\[?32")
+            self.assertRegex(info.out, r"/model/conv1\.weight +fp32 +\[32, 1, 3, 3\] +1152")
             self.assertRegex(info.out, r"/optim/conv1\.weight/")
             self.assertEqual(info.out.count("/counters/step"), 1, "printed once")
             shard = self.run_trainer(0, "info", self.DIGITS / "digits-00000-of-00001.h5")

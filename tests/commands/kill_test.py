@@ -35,8 +35,8 @@ class Kill(trainer.Case):
         """C02, C05: a save every step, one kept, ranks killed at any moment, also in the middle of a save."""
         seed = random.randrange(1 << 32)
         chance = random.Random(seed)
-        options = ["--model", "mlp", "--model-option", "hidden=1024,1024", "--checkpoint-every", 1, "--keep", 1, "--epochs", 1000,
-                   "--eval-every", 0, "--run-dir", "run"]
+        options = ["--model", "mlp", "--model-option", "hidden=1024,1024", "--checkpoint-every", 1, "--keep", 1, "--epochs",
+                   1000, "--eval-every", 0, "--run-dir", "run"]
         newest = 0
         for attempt in range(20 if trainer.LONG else 3):
             with self.subTest(seed=seed, attempt=attempt):
@@ -54,7 +54,7 @@ class Kill(trainer.Case):
         result = self.run_trainer(2, *options, "--max-steps", newest + 2)
         self.assertIn(f"step {newest},", result.err)
         self.assertEqual(sorted(p.name for p in self.path("run", "checkpoints").iterdir()),
-                         ["latest", f"step-{newest + 2:08d}.h5", f"step-{newest + 2:08d}.json"], "what was half written is gone")
+                         ["latest", f"step-{newest + 2:08d}.h5", f"step-{newest + 2:08d}.json"], "nothing half written stays")
 
     def test_a_save_every_step_ends_well(self):
         """C01: no rank waits in another barrier. C05: the two newest stay."""

@@ -47,8 +47,7 @@ class Resume(trainer.Case):
         epochs = [ids[s] + ids[s + 1] + ids[s + 2] for s in (1, 4, 7, 10)]
         self.assertEqual([sorted(e) for e in epochs], [list(range(1500))] * 4)
         self.assertEqual(len({tuple(e) for e in epochs}), 4, "four orders")
-        self.assertEqual({n.split('/')[-1] for n in trainer.dataset_names(self.checkpoint('parts', 12)) if n.startswith('/optim')},
-                         {"momentum_buffer"})
+        self.assertIn("/optim/fc1.weight/momentum_buffer", trainer.dataset_names(self.checkpoint("parts", 12)))
 
     def test_another_number_of_ranks_goes_on_with_the_samples_left(self):
         """S09: saved by 4 ranks in the middle of an epoch, continued by 2 and by 1."""
