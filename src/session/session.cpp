@@ -67,6 +67,11 @@ int set_threads(std::int64_t wanted, const launch::RankInfo& self) {
 }
 
 void compare_options(const config::OptionTable& table, comm::Communicator& communicator) {
+  const auto digest = table.digest();
+  if (communicator.all_reduce(digest, comm::Op::kMin) ==
+      communicator.all_reduce(digest, comm::Op::kMax)) {
+    return;
+  }
   for (const auto& option : table.options()) {
     const auto mine = option.in_digest ? join(option.get(), ", ") : std::string();
     const auto theirs = communicator.broadcast(mine, 0);
@@ -158,10 +163,11 @@ void TrainSession::resolve_batch(const config::OptionTable& table) {
 
 void TrainSession::open_data() {
   auto& options = config_.data;
-  if (options.data.empty()) {
+  comm::agree_on(context_.communicator, [&] {
+    if (!options.data.empty()) return;
     options.data = data::shipped_data_set();
     if (options.eval_data.empty()) options.eval_data = io::folder_of(options.data) + "/test";
-  }
+  });
   train_set_ = data::open_data_set(options.data, context_.communicator);
   if (!options.eval_data.empty()) {
     eval_set_ =

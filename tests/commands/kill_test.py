@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Ranks that die: the job is over at once, a checkpoint is there, and the run goes on from it as if nothing had been.
+# timeout: 900
 import os
 import random
 import shutil

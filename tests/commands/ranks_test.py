@@ -87,6 +87,11 @@ class Ranks(trainer.Case):
             self.assert_close(self.losses(name), self.losses("plain"), 1e-6, name)
             norms, wanted = ([row["grad_norm"] for row in self.rows(run)] for run in (name, "plain"))
             self.assert_close(norms, wanted, 1e-5, name)
+        self.pack("six", 6)
+        for name, batch, accumulate in (("exact", 6, 1), ("short", 8, 1), ("windows", 8, 4)):
+            self.run_trainer(1, "--data", "six", *SGD, "--batch-size", batch, "--accumulate", accumulate, "--epochs", 3,
+                             "--run-dir", name)
+            self.assert_close(self.losses(name), self.losses("exact"), 1e-6, "6 samples where 8 are a full step")
         self.pack("nine", 9)
         for np in (1, 2, 4):
             self.run_trainer(np, "--data", "nine", "--eval-data", "nine", *SGD, "--batch-size", 8, "--epochs", 2, "--run-dir",

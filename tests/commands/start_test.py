@@ -17,7 +17,7 @@ class Start(trainer.Case):
         return re.search(rf"^\s*{name}\s+(.*)$", err, re.M).group(1)
 
     def test_eight_ranks_train_with_no_argument_but_a_number_of_steps(self):
-        """L03: more ranks than cores; L04: as root or not, whoever runs the tests. D21, F04: the start table."""
+        """L03: more ranks than cores; L04: as root or not, whoever runs the tests. F04: the start table."""
         result = self.run_trainer(8, "--max-steps", 20, limit=60)
         self.assertEqual([p.name for p in self.path("runs").iterdir()], ["cnn-0001"])
         self.assertEqual([row["step"] for row in self.rows("runs/cnn-0001")], list(range(1, 21)))
