@@ -5,6 +5,7 @@
 # Environment (ctest sets it): TRAINER, the program; TRAINER_MPIEXEC, the launcher with its flags, up to the number of ranks;
 # LOCKSTEP_LONG=1, the long variants too.
 import contextlib
+import ctypes
 import filecmp
 import itertools
 import json
@@ -27,6 +28,7 @@ LONG = os.environ.get("LOCKSTEP_LONG") == "1"
 LIMIT_S = 90  # of one launch; a hang is the normal failure of a program of several ranks
 MARK = "TRAINER_TEST_JOB"  # in the environment of every process of a launch
 _numbers = itertools.count()
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def environment(extra):
@@ -40,6 +42,12 @@ def environment(extra):
         if value is not None:
             mine[name] = value
     return mine
+
+
+def die_with_parent():
+    """In a new process: it gets TERM when this one is gone, also when ctest kills it. mpirun then ends its ranks."""
+    if _libc is not None:
+        _libc.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 class Result:
@@ -64,7 +72,7 @@ class Job:
         self.began = time.monotonic()
         self.process = subprocess.Popen(
             self.command, cwd=cwd, env=environment({**(env or {}), MARK: self.mark}),
-            stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, start_new_session=True)
+            stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, start_new_session=True, preexec_fn=die_with_parent)
 
     def processes(self):
         """pid -> environment of every living process of this launch."""
