@@ -13,8 +13,9 @@ import trainer
 class Kill(trainer.Case):
     def test_a_killed_rank_ends_the_job_and_the_run_resumes(self):
         """L01, L02: 137 through mpirun, over within 5 s, no process left. Then on from the newest checkpoint, byte for byte."""
-        options = ["--model", "cnn", "--optimizer", "adamw", "--lr", 0.002, "--checkpoint-every", 5, "--eval-every", 0]
-        job = self.start(2, *options, "--epochs", 1000, "--run-dir", "run")
+        options = ["--model", "cnn", "--optimizer", "adamw", "--lr", 0.002, "--checkpoint-every", 5, "--eval-every", 0,
+                   "--epochs", 1000]
+        job = self.start(2, *options, "--run-dir", "run")
         self.wait_for_step(job, "run", 12)
         os.kill(job.ranks(2)[1], signal.SIGKILL)
         killed = time.monotonic()

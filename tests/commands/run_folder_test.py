@@ -39,7 +39,7 @@ class RunFolder(trainer.Case):
         job.kill()
         job.finish()
         saved = self.saved_steps("run")[-1]
-        self.run_trainer(2, "--max-steps", saved + 1, "--run-dir", "run")
+        self.run_trainer(2, "--epochs", 1000, "--max-steps", saved + 1, "--run-dir", "run")
         self.assertEqual(self.saved_steps("run")[-1], saved + 1)
 
     def test_a_checkpoint_by_its_path_starts_another_run(self):

@@ -22,8 +22,8 @@ class Signals(trainer.Case):
         self.assertEqual(self.rows("run")[-1]["step"], stopped)
         self.assertEqual(self.rows("run", "end")[-1]["code"], 85)
         self.assertIn("resume with", result.out)
-        self.run_trainer(2, *OPTIONS, "--max-steps", stopped + 5, "--run-dir", "run")
-        self.run_trainer(2, *OPTIONS, "--max-steps", stopped + 5, "--run-dir", "whole")
+        self.run_trainer(2, *OPTIONS, "--epochs", 1000, "--max-steps", stopped + 5, "--run-dir", "run")
+        self.run_trainer(2, *OPTIONS, "--epochs", 1000, "--max-steps", stopped + 5, "--run-dir", "whole")
         self.assertEqual(self.losses("run"), self.losses("whole"))
         self.assert_same_checkpoint(self.checkpoint("run", stopped + 5), self.checkpoint("whole", stopped + 5))
 
@@ -48,8 +48,8 @@ class Signals(trainer.Case):
         self.assertIn(f"the newest checkpoint is of step {saved}", result.out)
         self.assertEqual(saved % 4, 0)
         end = saved + 3
-        self.run_trainer(2, *OPTIONS, "--max-steps", end, "--run-dir", "again")
-        self.run_trainer(2, *OPTIONS, "--max-steps", end, "--run-dir", "whole")
+        self.run_trainer(2, *OPTIONS, "--epochs", 1000, "--max-steps", end, "--run-dir", "again")
+        self.run_trainer(2, *OPTIONS, "--epochs", 1000, "--max-steps", end, "--run-dir", "whole")
         self.assert_same_checkpoint(self.checkpoint("again", end), self.checkpoint("whole", end))
 
     def test_usr2_saves_and_goes_on_also_when_it_comes_twice(self):
