@@ -93,7 +93,8 @@ Provenance read_provenance(const std::string& path);
 /// Whether this HDF5 file says that it is a checkpoint. Local.
 bool is_checkpoint(const std::string& path);
 
-/// Removes temporaries that a killed save left. Rank 0's job; local.
+/// Removes what a killed save left: temporaries, and a manifest without its data. Rank 0's job;
+/// local.
 void remove_leftovers(const std::string& folder);
 
 /// What `info` prints.

@@ -40,6 +40,13 @@ bool exists(const std::string& path) {
   return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
 }
 
+// A kill between two renames of a save, or between two removals, leaves a manifest without data.
+bool is_lone_manifest(const std::string& folder, const std::string& name) {
+  if (!name.ends_with(".json")) return false;
+  const auto data = name.substr(0, name.size() - 5) + ".h5";
+  return step_of(data) && !exists(cat(folder, "/", data));
+}
+
 std::string check_part(const std::string& path,
                        const Manifest& manifest,
                        comm::Communicator& communicator) {
@@ -168,7 +175,8 @@ void remove_leftovers(const std::string& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const auto name = it->path().filename().string();
     std::error_code ignored;
-    if (is_leftover(name) && io::is_temporary(name) &&
+    const bool temporary = is_leftover(name) && io::is_temporary(name);
+    if ((temporary || is_lone_manifest(folder, name)) &&
         it->symlink_status(ignored).type() == fs::file_type::regular)
       gone.push_back(name);
   }
